@@ -1,0 +1,1 @@
+"""Numbers about texts: metrics with their signatures, alignments, detectors of bad outputs. No torch here."""
