@@ -1,0 +1,1 @@
+"""Text and features become batches: corpora, cleaning, the store, the loader, the built-in phrasebook."""
