@@ -1,0 +1,1 @@
+"""Who runs the steps of a search."""
