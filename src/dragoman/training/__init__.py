@@ -1,0 +1,1 @@
+"""Training: a generator of events that cannot be lost."""
