@@ -1,0 +1,1 @@
+"""Sweeps: many runs by recipes that differ a little, and which of the differences mattered."""
