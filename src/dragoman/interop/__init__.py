@@ -1,0 +1,1 @@
+"""Models of other libraries: brought in, taken out, and proven to give the same outputs."""

@@ -1,0 +1,1 @@
+"""Models of the library transformers: brought in from its folders, and written as such."""
