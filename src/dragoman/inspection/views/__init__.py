@@ -1,0 +1,1 @@
+"""Results as figures: for a page, for a paper, and for a terminal."""
