@@ -5,6 +5,9 @@
 A pickle is a program. The child reads it with torch's restricted reader, which knows tensors and little else; should
 that be broken again, the process has no network, starts no other, writes nothing but its one file, and has a bound on
 its memory and time. The parent reads safetensors alone.
+
+The reader, the guard over what the process does, and the bound on its time stand everywhere; a network of its own is
+Linux's, and Windows has no bound on memory.
 """
 
 from __future__ import annotations
@@ -14,13 +17,13 @@ import contextlib
 import ctypes
 import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dragoman.errors import FileError
+from dragoman.interop.numpy_scalars import STAND_INS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +33,8 @@ __all__ = ["unpickled"]
 _SECONDS = 1800
 _MEMORY = 8 << 30
 """Address space beside that of the weights: torch's libraries alone map gigabytes."""
+_INHERITED = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "SYSTEMROOT")
+"""What the child learns of its surroundings; without the last no Python starts on Windows."""
 _NEW_USER, _NEW_NETWORK = 0x10000000, 0x40000000
 _REFUSED = (
     "socket.",
@@ -65,7 +70,7 @@ def unpickled(pickle: Path, into: Path, *, key: str = "", facts: Sequence[str] =
     pickle is a dictionary of tensors itself. What stands under the names of `facts` (numbers, texts, lists and such) is
     written as JSON into the metadata.
     """
-    environment = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH") if name in os.environ}
+    environment = {name: os.environ[name] for name in _INHERITED if name in os.environ}
     command = [
         sys.executable,
         "-m",
@@ -101,11 +106,11 @@ def _main(pickle: Path, into: Path, key: str, facts: str = "") -> None:
     import torch
     from safetensors.torch import save_file
 
+    torch.serialization.add_safe_globals(STAND_INS)
     if facts:  # options are kept in this class, which is a dictionary with dots
         torch.serialization.add_safe_globals([argparse.Namespace])
 
-    room = 3 * pickle.stat().st_size + _MEMORY + _mapped()
-    resource.setrlimit(resource.RLIMIT_AS, (room, room))
+    _bound_memory(3 * pickle.stat().st_size + _MEMORY)
     _leave_network()
     allowed = str(into)
     state = torch.load  # looked up before the guard stands: from here on nothing is imported from disk on purpose
@@ -157,16 +162,28 @@ def _is_writing(given: tuple[Any, ...]) -> bool:
     )
 
 
+def _bound_memory(room: int) -> None:
+    """Let the process have so many bytes of address space beside those in use, where the system has such a bound."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_AS)
+    wanted = room + _mapped(resource.getpagesize())
+    bound = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+    resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+
+
 def _leave_network() -> None:
     """Go to a network of one's own, with nobody in it, where the system allows it; the guard stands in any case."""
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(OSError, AttributeError, TypeError):  # TypeError: Windows has no library without a name
         ctypes.CDLL(None, use_errno=True).unshare(_NEW_USER | _NEW_NETWORK)
 
 
-def _mapped() -> int:
+def _mapped(page: int) -> int:
     """Bytes of address space in use."""
     with contextlib.suppress(OSError, ValueError):
-        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        return int(Path("/proc/self/statm").read_text().split()[0]) * page
     return 1 << 36
 
 

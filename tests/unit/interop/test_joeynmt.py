@@ -128,6 +128,45 @@ class Planted:
         return os.mkdir, (str(self.place),)
 
 
+def with_score(folder, score):
+    """The folder, whose checkpoint holds such a score."""
+    checkpoint = folder / "7.ckpt"
+    torch.save(torch.load(checkpoint, weights_only=True) | {"best_ckpt_score": score}, checkpoint)
+    return folder
+
+
+def test_a_checkpoint_may_hold_scalars_of_numpy(tmp_path):
+    scores = [np.float64(12.5), np.float32(2), np.float16(2), np.int64(7), np.uint8(7), np.bool_(True), np.dtype(">f8")]
+    dragoman.import_model(with_score(Joey().save(tmp_path / "joey"), scores), out=tmp_path / "model")
+    assert bundles.describe(tmp_path / "model").origin.library == "joeynmt"
+
+
+class Reducing:
+    """Is unpickled by what it is told to be."""
+
+    def __init__(self, *reduced):
+        self.reduced = reduced
+
+    def __reduce__(self):
+        return self.reduced
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        Reducing(np.load, ("weights.npy",)),
+        Reducing(np.dtype, ("O", False, True)),
+        np.zeros(2),
+        np.array([None]),
+    ],
+)
+def test_nothing_else_of_numpy_is_read(tmp_path, planted):
+    folder = with_score(Joey().save(tmp_path / "joey"), planted)
+    with pytest.raises(FileError, match="more than weights"):
+        dragoman.import_model(folder, out=tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
 def test_a_checkpoint_runs_nothing(tmp_path):
     folder = Joey().save(tmp_path / "joey")
     torch.save({"model_state": {"a": torch.zeros(2)}, "score": Planted(tmp_path / "made")}, folder / "7.ckpt")
