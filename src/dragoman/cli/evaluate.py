@@ -44,6 +44,7 @@ _PAGE = click.Path(dir_okay=False, path_type=Path)
     "--tokenize", type=click.Choice(["13a", "intl", "zh", "char", "none"]), default="13a", help="How bleu cuts words."
 )
 @click.option("--lowercase", is_flag=True, help="Capitals make no difference.")
+@click.option("--target-lang", metavar="LANG", default="", help="Language to translate into, where there are several.")
 @click.option("--classes", type=_FILE, metavar="FILE", help="The class of each line: also measured class by class.")
 @click.option("--gold-alignment", type=_FILE, metavar="FILE", help="Gold word alignments with the first references.")
 @click.option("--alignment", type=_FILE, metavar="FILE", help="Alignments to measure, where no model makes them.")

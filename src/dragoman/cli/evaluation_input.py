@@ -62,7 +62,7 @@ def read(options: dict[str, Any], names: Sequence[str], *, threads: int | None) 
     _refuse_second_reading([*names, *_files(options)])
     significance = _significance(options)
     metrics, comet = _metrics(options), _comet(options)
-    models = [_model(name, threads) for name in names]
+    models = [_model(name, threads, into=options["target_lang"]) for name in names]
     _refuse_contradictions(options, names, models)
     systems = tuple(_system(name, model, options) for name, model in zip(names, models, strict=True))
     test = _test_set(options, models) if options["refs"] else None
@@ -83,7 +83,7 @@ def read(options: dict[str, Any], names: Sequence[str], *, threads: int | None) 
 # ---- models and files of outputs -----------------------------------------------------------------------------------
 
 
-def _model(name: str, threads: int | None) -> Translator | None:
+def _model(name: str, threads: int | None, *, into: str) -> Translator | None:
     """A folder, or several between commas, is a model; anything else is a file of outputs."""
     parts = name.split(",")
     if not all(Path(part).is_dir() for part in parts):
@@ -94,7 +94,8 @@ def _model(name: str, threads: int | None) -> Translator | None:
     from dragoman.translator import load
 
     set_threads(threads)
-    return load(*parts)
+    found = load(*parts)
+    return found.into(into) if into else found
 
 
 def _system(name: str, model: Translator | None, options: dict[str, Any]) -> System:
@@ -256,6 +257,6 @@ def _refuse_files_without_model(
         raise click.UsageError(f"--{needs[0].replace('_', '-')} asks a model, and {names[0]} is a file of outputs.")
     if options["contrastive"] is not None and None in models:
         raise click.UsageError(f"--contrastive asks a model, and {names[models.index(None)]} is a file of outputs.")
-    if set(models) == {None} and (stray := [name for name in SEARCH_OPTIONS if options[name]]):
+    if set(models) == {None} and (stray := [name for name in (*SEARCH_OPTIONS, "target_lang") if options[name]]):
         name = "set" if stray[0] == "assignments" else stray[0].replace("_", "-")
-        raise click.UsageError(f"--{name} is for a model's search, and there is no model here: leave it out.")
+        raise click.UsageError(f"--{name} is for a model, and there is none here: leave it out.")

@@ -20,7 +20,8 @@ from dragoman.bundle import Calibration
 from dragoman.errors import DataError, ModelError
 from dragoman.measures.edits import common_words, edit_distance
 from dragoman.measures.metrics import Measurement
-from dragoman.translator import Request, confidence, forced
+from dragoman.translator import Request, forced
+from dragoman.translator.confidence import confidence_in, words_with_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,9 +114,9 @@ def observe(
         tempered = forced.tempered_log_probs(reader, reads, [ids[n] for n in chosen], temperatures=temperatures)
         for n, by_temperature in zip(chosen, tempered, strict=True):
             for place, log_probs in enumerate(by_temperature):
-                found = confidence.words(reader.bundle.tokenizers.target, ids[n], log_probs)
+                found = words_with_confidence(reader.bundle.tokenizers.target, ids[n], log_probs)
                 words[place] += [word.confidence for word in found]
-                sentences[place].append(confidence.whole(log_probs))
+                sentences[place].append(confidence_in(log_probs))
             words_right += right_words(translations[n].text, test.references[n])
             sentences_right.append(_is_right(translations[n].text, test.references[n]))
     return Observed(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dragoman.translator.reader import Reader
     from dragoman.translator.requests import Request
 
-__all__ = ["calibration", "whole", "words"]
+__all__ = ["calibration", "confidence_in", "words_with_confidence"]
 
 
 def calibration(readers: Sequence[Reader], request: Request) -> Calibration | None:
@@ -32,7 +32,7 @@ def calibration(readers: Sequence[Reader], request: Request) -> Calibration | No
     return found
 
 
-def words(tokenizer: Tokenizer, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Word, ...]:
+def words_with_confidence(tokenizer: Tokenizer, ids: Sequence[int], log_probs: Sequence[float]) -> tuple[Word, ...]:
     """The words of an output, each as probable as all its pieces together."""
     totals: dict[int, float] = {}
     for word, log_prob in zip(target_words(tokenizer, ids), log_probs, strict=True):
@@ -42,6 +42,6 @@ def words(tokenizer: Tokenizer, ids: Sequence[int], log_probs: Sequence[float]) 
     return tuple(Word(form, math.exp(totals.get(n, 0.0))) for n, form in enumerate(forms))
 
 
-def whole(log_probs: Sequence[float]) -> float:
+def confidence_in(log_probs: Sequence[float]) -> float:
     """How probable the output is, its end included."""
     return math.exp(math.fsum(log_probs))

@@ -11,7 +11,8 @@ from dragoman.decoding.mbr import MbrSettings, rank
 from dragoman.measures.alignment import Link
 from dragoman.measures.sentence import sentence_metric
 from dragoman.text.vocabulary import UNK
-from dragoman.translator import confidence, forced
+from dragoman.translator.confidence import calibration, confidence_in, words_with_confidence
+from dragoman.translator.forced import cross_attention, tempered_log_probs
 from dragoman.translator.outputs import Alternative, Token, Translation, Word
 from dragoman.translator.words import target_words, with_unknown_copied, word_alignment
 
@@ -67,7 +68,7 @@ class Finishing:
         self._request = request
         self._due = deque(items)
         self._parts: dict[int, _Part] = {}
-        self._calibration = confidence.calibration(readers, request)
+        self._calibration = calibration(readers, request)
 
     @property
     def jobs(self) -> list[Job]:
@@ -159,15 +160,15 @@ class Finishing:
         temperatures = (fitted.words, fitted.sentences)
         for (job, output), (of_words, of_all) in zip(
             pairs,
-            forced.tempered_log_probs(
+            tempered_log_probs(
                 reader, reads, ids, temperatures=temperatures, target_language=self._request.target_language
             ),
             strict=True,
         ):
             self._parts[job.key] = replace(
                 self._parts[job.key],
-                confidence=confidence.whole(of_all),
-                words=confidence.words(reader.bundle.tokenizers.target, output.ids, of_words),
+                confidence=confidence_in(of_all),
+                words=words_with_confidence(reader.bundle.tokenizers.target, output.ids, of_words),
             )
 
     def _align(self, jobs: Sequence[Job], outputs: Sequence[list[_Output]]) -> None:
@@ -198,9 +199,7 @@ class Finishing:
         if not pairs:
             return []
         reads, ids = [job.reads[0] for job, _ in pairs], [output.ids for _, output in pairs]
-        return forced.cross_attention(
-            self._readers[0], reads, ids, by=by, target_language=self._request.target_language
-        )
+        return cross_attention(self._readers[0], reads, ids, by=by, target_language=self._request.target_language)
 
     # ---- parts put together --------------------------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -59,6 +60,14 @@ class Reader:
         self._tags = {language: vocabulary[symbol] for language, symbol in tagged if language}
         frame = bundle.description.frame
         self.frame = Frame() if isinstance(frame, msgspec.UnsetType) else frame
+        self.target_language = ""
+
+    def into(self, language: str) -> Reader:
+        """The same, for outputs in this language where no other is named."""
+        self.check_languages("", language)
+        found = copy.copy(self)
+        found.target_language = language
+        return found
 
     @cached_property
     def eager_step(self) -> EagerStep:
@@ -151,7 +160,8 @@ class Reader:
 
     def _tag(self, language: str) -> list[int]:
         """The symbol that asks for a language, where the model knows several."""
-        return [self._tags[language]] if language in self._tags else []
+        wanted = language or self.target_language
+        return [self._tags[wanted]] if wanted in self._tags else []
 
     def _before(self, ids: Sequence[int], source_language: str, target_language: str) -> list[int]:
         """What is read before the ids of a text; one that begins with a language's tag itself needs none."""
@@ -164,7 +174,8 @@ class Reader:
     def _framing(self, pieces: Sequence[str], source: str, target: str) -> list[int]:
         """The ids of a part of the frame, for these languages."""
         vocabulary = self.bundle.tokenizers.source.vocabulary
-        return framing(pieces, self.bundle.description, vocabulary, source_language=source, target_language=target)
+        into = target or self.target_language
+        return framing(pieces, self.bundle.description, vocabulary, source_language=source, target_language=into)
 
     def source(self, batch: Sequence[Read]) -> Source | None:
         """The batch as the model takes it."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from dragoman.bundle import AlignedBy
 from dragoman.decoding.beam import BeamSettings
 from dragoman.decoding.build import DecodingSettings
-from dragoman.errors import DataError
+from dragoman.errors import DataError, SettingError
 from dragoman.settings import Settings, assign, decode
 
 if TYPE_CHECKING:
@@ -133,3 +133,11 @@ class Request:
     short_list: int = 0
     """Only so many translations of each source word may be said, and frequent words; 0 allows all. What was learned
     with `dragoman shortlist` tells which."""
+
+    def __post_init__(self) -> None:
+        if self.short_list < 0:
+            raise SettingError(
+                f"{self.short_list} translations of a word",
+                place="short_list",
+                remedy="Give a number above 0, or 0 to allow all words.",
+            )

@@ -8,11 +8,12 @@ given. What a sentence becomes does not depend on the others.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast, overload
 
 import msgspec
 import torch
@@ -25,8 +26,8 @@ from dragoman.engines.searcher import Asked
 from dragoman.engines.together import together
 from dragoman.errors import DataError, ModelError, SettingError
 from dragoman.text.vocabulary import EOS, UNK
-from dragoman.translator import forced
 from dragoman.translator.finishing import Finishing
+from dragoman.translator.forced import attention, batches, cross_attention, token_log_probs
 from dragoman.translator.jobs import Jobs
 from dragoman.translator.outputs import Explanation, Score, Token
 from dragoman.translator.reader import Reader, check_language_model, check_same_target
@@ -145,6 +146,12 @@ class Translator:
         """How it searches where nothing else is asked for: as its run file said; else a language model samples."""
         own = self.bundle.description.decoding
         return SampleSettings() if not self.has_source and own == BeamSettings() else own
+
+    def into(self, target_language: str) -> Self:
+        """The same models, for outputs in this language where no other is named."""
+        found = copy.copy(self)
+        found._readers = tuple(reader.into(target_language) for reader in self._readers)  # noqa: SLF001 - its own class
+        return found
 
     # ---- translating ---------------------------------------------------------------------------------------------
 
@@ -318,16 +325,16 @@ class Translator:
         ]
         lengths = [max(len(label), len(read)) for label, read in zip(labels, reads[0], strict=True)]
         scores: list[Score | None] = [None] * len(labels)
-        for batch in forced.batches(lengths, most=self.batching.tokens // 4):
+        for batch in batches(lengths, most=self.batching.tokens // 4):
             chosen = [labels[i] for i in batch]
-            values = forced.token_log_probs(
+            values = token_log_probs(
                 self._readers,
                 [[each[i] for i in batch] for each in reads],
                 chosen,
                 target_language=target_language,
             )
             if self._helper is not None:
-                said = forced.token_log_probs([self._helper], [[[] for _ in batch]], chosen)
+                said = token_log_probs([self._helper], [[[] for _ in batch]], chosen)
                 pairs = zip(values, said, strict=True)
                 values = [[p + self._weight * q for p, q in zip(*pair, strict=True)] for pair in pairs]
             for place, label, log_probs in zip(batch, chosen, values, strict=True):
@@ -340,14 +347,14 @@ class Translator:
         reader.check_languages("", target_language)
         read = reader.read(source, target_language=target_language)
         labels = [*self.bundle.tokenizers.target.encode(target), EOS]
-        maps = forced.attention(reader, [read], [labels], target_language=target_language)
+        maps = attention(reader, [read], [labels], target_language=target_language)
         tokenizers = self.bundle.tokenizers
         names = (tokenizers.source.vocabulary.pieces, tokenizers.target.vocabulary.pieces)
         shown = tuple(names[0][i] for i in read) if isinstance(read, list) else tuple(map(str, range(len(read))))
         alignment = None
         if maps.cross_LBHTS is not None and isinstance(read, list):
             by = Alignments(layer).chosen(self.bundle.description.alignment)
-            (looks,) = forced.cross_attention(reader, [read], [labels], by=by, target_language=target_language)
+            (looks,) = cross_attention(reader, [read], [labels], by=by, target_language=target_language)
             words = reader.words(source, target_language=target_language)
             alignment = word_alignment(looks, sources=words, targets=target_words(tokenizers.target, labels))
         return Explanation(shown, tuple(names[1][i] for i in labels), maps, alignment)

@@ -28,8 +28,8 @@ SOURCES = ["the cat sat", "my dog ate red pie", "the cat 7", "nobody", "red dog"
 GOLD = ["the cat sat", "my dog ate pie", "a cat", "nobody", "red dog", "pie"]
 
 
-def _save(folder, settings, seed=0, **description):
-    text = TextSettings(source=WordSettings())
+def _save(folder, settings, seed=0, *, symbols=(), **description):
+    text = TextSettings(source=WordSettings(), symbols=symbols)
     one = train_tokenizer(text.source, text, texts=["the cat sat on my dog ate red pie 7 . nobody"], size=None)
     sizes = {"source_vocabulary": None, "target_vocabulary": len(one.vocabulary)}
     told = Description(model=settings, length_ratio=1.0, **sizes, **description)
@@ -43,6 +43,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("evaluate")
     _save(place / "one", RecurrentSettings(size=8))
     _save(place / "two", RecurrentSettings(size=8), seed=1)
+    _save(place / "tagged", RecurrentSettings(size=8), symbols=("<2de>", "<2fr>"))
     _save(place / "lm", RecurrentLMSettings(size=8))
     _save(place / "greedy", RecurrentSettings(size=8), decoding=GreedySettings())
     files = {
@@ -131,6 +132,15 @@ def test_a_model_searches_as_it_was_trained_for_unless_told_otherwise(run):
     assert (told[0]["search"]["kind"], told[0]["search"]["beam"]) == ("beam", 2)
     assert "search|kind:greedy" in run("greedy", *options).stdout
     assert json.loads(run("out", "--ref", "ref", "--json").stdout)["systems"][0]["search"] is None
+
+
+def test_a_model_of_several_languages_is_told_one(run):
+    options = ("tagged", "--src", "src", "--ref", "ref", "--metric", "chrf", "--json", *QUICK, *MODEL)
+    with pytest.raises(UserError, match="this model translates into de, fr"):
+        run(*options)
+    german, french = (json.loads(run(*options, "--target-lang", each).stdout) for each in ("de", "fr"))
+    assert german["systems"][0]["measurements"][-1]["name"] == "perplexity"
+    assert german["systems"][0]["measurements"] != french["systems"][0]["measurements"]
 
 
 def test_equal_outputs_are_called_equal(run):
@@ -253,7 +263,8 @@ def test_text_of_the_wrong_kind_is_noticed(run, folder):
         (("out", "--ref", "ref", "--metric", "bleurt"), "no metric 'bleurt'"),
         (("out", "--ref", "ref", "--metric", "wer"), "Ask for error_rate"),
         (("out", "--ref", "ref", "--tokenize", "moses"), "tokenize"),
-        (("out", "--ref", "ref", "--beam", "4"), "--beam is for a model's search"),
+        (("out", "--ref", "ref", "--beam", "4"), "--beam is for a model, and there is none"),
+        (("out", "--ref", "ref", "--target-lang", "de"), "--target-lang is for a model"),
         (("out", "--ref", "ref", "--set", "significance.trails=9"), "Did you mean 'trials'"),
         (("out", "--ref", "ref", "--report", "x.html"), "--against"),
         (("out", "--ref", "ref", "--contrastive", "set.tsv"), "asks a model"),

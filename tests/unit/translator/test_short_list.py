@@ -99,3 +99,8 @@ def test_a_short_list_is_kept_in_the_bundle(tiny, tmp_path):
     bundles.save(replace(model.bundle, short_list=replace(kept, offsets=kept.offsets[:-1])), tmp_path / "other")
     with pytest.raises(FileError, match="does not fit the vocabularies"):
         bundles.load(tmp_path / "other")
+
+
+def test_a_short_list_of_less_than_nothing_is_refused():
+    with pytest.raises(SettingError, match="short_list: -1 translations of a word"):
+        Request(short_list=-1)

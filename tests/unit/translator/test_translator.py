@@ -237,6 +237,21 @@ def test_models_of_several_languages_are_told_which_one(tiny):
     assert model.explain("the cat", "my dog", target_language="de").source[0] == "<2de>"
 
 
+def test_a_translator_into_a_language_needs_no_more_telling(tiny):
+    model = Translator(tiny.bundle(symbols=("<2de>", "<2fr>")), device=torch.device("cpu"))
+    french = model.into("fr")
+    assert french.translate("the cat", beam=2) == model.translate(
+        "the cat", beam=2, request=Request(target_language="fr")
+    )
+    assert french.score(["the cat"], ["my dog"]) == model.score(["the cat"], ["my dog"], target_language="fr")
+    german = model.score(["the cat"], ["my dog"], target_language="de")
+    assert french.score(["the cat"], ["my dog"], target_language="de") == german
+    with pytest.raises(SettingError, match="does not know 'it'"):
+        model.into("it")
+    with pytest.raises(SettingError, match="this model translates into de, fr"):
+        model.translate("the cat")
+
+
 def test_a_language_tag_is_no_word(tiny):
     model = Translator(tiny.bundle("transformer", symbols=("<2de>", "<2fr>")), device=torch.device("cpu"))
     request = Request(target_language="de", alignments=Alignments(layer=0))
