@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, assert_never
 import msgspec
 
 from dragoman import files
-from dragoman.data import catalog, download
+from dragoman.data import built_in, catalog, download
 from dragoman.errors import DownloadError, FileError, SettingError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def get(
         if folder.exists() and _is_whole(folder, may_replace=to is None):
             return
         if entry.built_in:
-            _write_phrasebook(folder)
+            built_in.write(entry.name, folder)
         elif here is not None and here != folder:
             _copy(here, folder, entry)
         else:
@@ -100,25 +100,6 @@ def _copy(source: Path, folder: Path, entry: Entry) -> None:
             if (source / name).is_file():
                 (fresh / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(source / name, fresh / name)
-
-
-def _write_phrasebook(folder: Path) -> None:
-    """Write the built-in corpus: the text, the same cut into words, and the gold alignment of those words."""
-    from dragoman.data import phrasebook
-
-    splits, words = phrasebook.splits(), phrasebook.words
-    with files.new_folder(folder) as fresh:
-        for part, phrases in (("train", splits.train), ("dev", splits.dev), ("test", splits.test)):
-            _write(fresh / f"{part}.en", (f"{p.english}\n".encode() for p in phrases))
-            _write(fresh / f"{part}.fr", (f"{p.french}\n".encode() for p in phrases))
-            _write(fresh / f"{part}.words.en", (f"{' '.join(words(p.english))}\n".encode() for p in phrases))
-            _write(fresh / f"{part}.words.fr", (f"{' '.join(words(p.french))}\n".encode() for p in phrases))
-            _write(fresh / f"{part}.align", (f"{_pharaoh(p.alignment)}\n".encode() for p in phrases))
-
-
-def _pharaoh(alignment: Iterable[tuple[int, int]]) -> str:
-    """The links as aligners write them: `0-0 1-2`, positions from 0."""
-    return " ".join(f"{source}-{goal}" for source, goal in alignment)
 
 
 # ---- fetching ----------------------------------------------------------------------------------------------------
