@@ -35,7 +35,7 @@ def draw(digits: str, *seed: int) -> NDArray[np.float16]:
 
 def _digit(glyph: NDArray[np.float64], chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The frames of one digit and the gap behind it; six numbers from 0 to 1 say all that may vary."""
-    width, height, place, slant, ink, gap = chances.tolist()
+    width, height, place, slant, ink, gap = map(float, chances)
     wide = _NARROWEST + (_WIDEST - _NARROWEST) * width
     tall = _FLATTEST + (_TALLEST - _FLATTEST) * height
     frames = int(WIDE * wide) + 2 + int((_MOST_GAP + 1) * gap)
