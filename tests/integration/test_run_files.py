@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dragoman.data import catalog, originals
 from dragoman.data.corpus import Known
 from dragoman.recipe.dry_run import dry_run
 from dragoman.recipe.schema import read_run_file
@@ -14,6 +15,8 @@ from dragoman.recipe.schema import read_run_file
 RUNS = sorted((Path(__file__).parents[2] / "runs").glob("*.toml"))
 HEAD = ("command", "wanted", "result", "seeds", "time")
 CHOSEN = {"g2p": ("LANGUAGE", "fre"), "inflection": ("LANGUAGE", "german"), "scan": ("SPLIT", "jump")}
+FETCHED = re.compile(r"FOLDER=\$\(dragoman data get (\S+)\)")
+"""How a run of files, and not of a known part, is given the folder that they are in."""
 
 
 @pytest.fixture(params=RUNS, ids=lambda path: path.stem)
@@ -31,16 +34,26 @@ def test_head_says_what_it_is_for_and_what_it_reached(run_file):
     assert (found["result"] == "not run") == (found["time"] == "not run") == (found["seeds"] == "not run")
 
 
-def test_tests_are_not_trained_on_nor_chosen_by(run_file):
+def test_tests_are_not_trained_on_nor_chosen_by(run_file, monkeypatch):
+    monkeypatch.setenv("FOLDER", "set")
     data = read_run_file(run_file).recipe.data
-    parts = [corpus.part for corpus in (*data.train, data.valid) if isinstance(corpus, Known)]
-    assert parts
-    assert not any("test" in part for part in parts)
+    corpora = [corpus for corpus in (*data.train, data.valid) if corpus is not None]
+    assert all(isinstance(corpus, Known) for corpus in corpora) != bool(FETCHED.search(run_file.read_text()))
+    assert not any("test" in str(corpus) for corpus in corpora)
 
 
 @pytest.mark.slow
-def test_can_be_run(run_file, data_folder, tmp_path):
+def test_can_be_run(run_file, data_folder, tmp_path, monkeypatch):
+    if found := FETCHED.search(run_file.read_text()):
+        entry = catalog.find(found[1])
+        if entry.built_in:
+            monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+            list(originals.get(entry))
+            monkeypatch.setenv("FOLDER", str(catalog.locate(entry.name)))
+        else:
+            monkeypatch.setenv("FOLDER", str(data_folder(entry.name)))
     recipe = read_run_file(run_file).recipe
     for corpus in recipe.data.train:
-        data_folder(corpus.set)
+        if isinstance(corpus, Known):
+            data_folder(corpus.set)
     assert dry_run(recipe, tmp_path / "out").examples > 0

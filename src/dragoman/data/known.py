@@ -133,15 +133,26 @@ def _tatoeba() -> dict[str, Part]:
     }
 
 
-_SPELT = ("ady", "arm", "bul", "dut", "fre", "geo", "gre", "hin", "hun", "ice", "jpn", "kor", "lit", "rum", "vie")
+SPELT = ("ady", "arm", "bul", "dut", "fre", "geo", "gre", "hin", "hun", "ice", "jpn", "kor", "lit", "rum", "vie")
+"""Languages of the sets of spelling to sound."""
 
 
 def _g2p() -> dict[str, Part]:
-    return {
-        f"{language}.{part}": Part((f"{part}/{language}_{part}.tsv.gz",), _pairs)
-        for language in _SPELT
-        for part in ("train", "dev", "test")
+    files = {part: tuple(f"{part}/{language}_{part}.tsv.gz" for language in SPELT) for part in ("train", "dev", "test")}
+    spelt = {
+        f"{language}.{part}": Part((file,), _pairs)
+        for part in files
+        for language, file in zip(SPELT, files[part], strict=True)
     }
+    whose = {f"language.{part}": Part(each, _languages, several=part != "train") for part, each in files.items()}
+    return spelt | whose
+
+
+def _languages(paths: Sequence[str], notes: Counter[str], *, longest: int) -> Iterator[Record]:
+    """Each word, of whatever language, with the name of its language."""
+    for language, path in zip(SPELT, paths, strict=True):
+        for source, _ in _pairs((path,), notes, longest=longest):
+            yield Fault(source.reason, f"{source.detail}, in {path}") if isinstance(source, Fault) else source, language
 
 
 # ---- a dictionary with several sounds a word -----------------------------------------------------------------------

@@ -28,6 +28,8 @@ PUBLISHED = {
     "multi30k/tok/val.lc.norm.tok.de.gz": "eine torte\n",
     "django-pseudocode/anno.txt.gz": "".join(f"line {n}\n" for n in range(16_002)),
     "django-pseudocode/code.txt.gz": "".join(f"code{n}\n" for n in range(16_002)),
+    **{f"g2p-sigmorphon2020/dev/{each}_dev.tsv.gz": f"pie\tp {each}\n" for each in known.SPELT},
+    **{f"g2p-sigmorphon2020/train/{each}_train.tsv.gz": "pie\n" for each in known.SPELT},
     "g2p-cmudict/cmudict.train.tsv.gz": "".join(f"W{n}\tW AH {n}\nW{n}\tW OW {n}\n" for n in range(300)),
 }
 
@@ -80,6 +82,12 @@ def test_a_word_of_the_dictionary_is_held_out_with_all_its_sounds():
     assert 2 <= len(dev) <= 30
     assert not {word for word, _ in train} & {word for word, _ in dev}
     assert len({word for word, _ in dev}) == len(dev) / 2
+
+
+def test_a_word_may_be_asked_whose_it_is():
+    assert read("g2p-sigmorphon2020", "language.dev") == [("pie", language) for language in known.SPELT]
+    with pytest.raises(DataError, match=r"wrong number of columns: 1 where 2 are expected, in .*ady_train"):
+        read("g2p-sigmorphon2020", "language.train")
 
 
 def test_every_file_of_a_part_is_one_that_the_catalogue_knows():
