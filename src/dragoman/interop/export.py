@@ -93,6 +93,6 @@ def _written(bundle: Bundle, folder: Path, *, to: Target, quantization: Quantiza
             from dragoman.interop.onnx.writing import ExportedOnnx, write_onnx
 
             write_onnx(bundle, folder)
-            return ExportedOnnx(folder, bundle)
+            return ExportedOnnx(folder)
         case _:
             assert_never(to)

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 import msgspec
 import torch
 
-from dragoman.bundle import Frame
+from dragoman.bundle import TARGET_TAG, Frame
 from dragoman.decoding.beam import BeamSettings
 from dragoman.errors import MissingExtra, ModelError
 from dragoman.files import disk_errors, write_atomically
 from dragoman.interop.onnx.graph import decoder_graph, encoder_graph, onnx
+from dragoman.interop.onnx.texts import cuts, write_cuts
 from dragoman.models.adapters import merged
 from dragoman.models.transformer import Transformer, TransformerSettings
-from dragoman.text.sentencepieces import SentencePieces
-from dragoman.text.subword import Subword
+from dragoman.text.markup import language_of
 from dragoman.text.vocabulary import BOS, EOS
 from dragoman.translator.reader import framing
 
@@ -38,16 +38,14 @@ def write_onnx(bundle: Bundle, folder: Path) -> None:
         for name, graph in (("encoder", encoder_graph), ("decoder", decoder_graph)):
             package.save_model(graph(model), str(folder / f"{name}.onnx"))
     tokenizers = bundle.tokenizers
-    for side, tokenizer in (("source", tokenizers.source), ("target", tokenizers.target)):
-        write_atomically(folder / f"{side}.json", msgspec.json.encode(tokenizer.vocabulary.pieces))
-        if isinstance(tokenizer, Subword | SentencePieces):
-            write_atomically(folder / f"{side}.spm", tokenizer.model)
+    write_cuts(tokenizers.source, folder, side="source")
+    write_cuts(tokenizers.target, folder, side="target")
     write_atomically(folder / "search.json", msgspec.json.format(msgspec.json.encode(_search(bundle)), indent=1))
     write_atomically(folder / "translate.py", Path(__file__).with_name("decoder.py").read_bytes())
 
 
 def _check(bundle: Bundle) -> None:
-    """Raise ModelError with the reason where the model is no Transformer that is written here."""
+    """Raise ModelError with the reason where the model is no Transformer that is written here, or cuts otherwise."""
     settings = bundle.description.model
     if not isinstance(settings, TransformerSettings):
         raise _refusal(f"Transformers with an encoder and a decoder are, not kind {settings.__struct_config__.tag!r}")
@@ -63,6 +61,8 @@ def _check(bundle: Bundle) -> None:
     for reason, stands_in_the_way in obstacles.items():
         if stands_in_the_way:
             raise _refusal(reason)
+    for tokenizer in (bundle.tokenizers.source, bundle.tokenizers.target):
+        cuts(tokenizer)
 
 
 def _refusal(reason: str) -> ModelError:
@@ -75,20 +75,20 @@ def _refusal(reason: str) -> ModelError:
 
 def _search(bundle: Bundle) -> dict[str, Any]:
     """What the decoder has to know; its beam search is the bundle's own, without what that has beyond the plain one."""
-    description, tokenizers = bundle.description, bundle.tokenizers
+    description, source = bundle.description, bundle.tokenizers.source.vocabulary
     frame = description.frame if isinstance(description.frame, Frame) else Frame()
     decoding, limits = description.decoding, description.decoding.filters.lengths
 
     def numbers(pieces: Sequence[str]) -> list[int]:
-        return framing(pieces, description, tokenizers.source.vocabulary, source_language="", target_language="")
+        return framing(pieces, description, source, source_language="", target_language="")
 
     heads = cast("SelfAttention", next(cast("Transformer", bundle.model).decoder.each()).mixer).heads
-    silent = getattr(tokenizers.target.settings, "silent", ())
     return {
         "before": numbers(frame.before),
+        "tags": [source[tag] for tag in frame.languages.values()] if frame.before == (TARGET_TAG,) else [],
+        "languages": [source[symbol] for symbol in source.symbols if language_of(symbol)],
         "after": [*([EOS] if description.source_end else []), *numbers(frame.after)],
         "begin": [BOS, *numbers(frame.first)],
-        "silent": [tokenizers.target.vocabulary[piece] for piece in silent],
         "layers": len(cast("Transformer", bundle.model).decoder.layers),
         "heads": heads.queries,
         "head_size": heads.size,
@@ -103,7 +103,7 @@ def _search(bundle: Bundle) -> dict[str, Any]:
 class ExportedOnnx:
     """An exported folder, asked through the decoder that was written beside it."""
 
-    def __init__(self, folder: Path, bundle: Bundle) -> None:
+    def __init__(self, folder: Path) -> None:
         try:
             import onnxruntime  # noqa: F401 - asked for by name alone
         except ImportError:
@@ -111,16 +111,10 @@ class ExportedOnnx:
         from dragoman.interop.onnx.decoder import OnnxModel
 
         self.model = OnnxModel(folder)
-        self._tokenizers = bundle.tokenizers
-        self._cuts = (folder / "source.spm").exists()
 
     def read(self, source: str) -> list[int]:
-        """What the encoder reads of the tidied text."""
-        tokenizer = self._tokenizers.source
-        if self._cuts:
-            return self.model.read(tokenizer.normalizer(source))
-        told = self.model.settings
-        return [*told["before"], *tokenizer.encode(source), *told["after"]]
+        """What the encoder reads of a text."""
+        return self.model.read(source)
 
     def greedy(self, sources: Sequence[Sequence[int]], *, most: Sequence[int]) -> list[list[int]]:
         """The greedy output for each source."""
@@ -133,4 +127,4 @@ class ExportedOnnx:
 
     def text(self, ids: Sequence[int]) -> str:
         """The text of an output."""
-        return self.model.text(list(ids)) if self._cuts else self._tokenizers.target.decode(ids)
+        return self.model.text(list(ids))
