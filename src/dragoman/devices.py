@@ -181,6 +181,23 @@ def keep_freed_memory() -> bool:
     return all([mallopt(_MMAP_THRESHOLD, 1 << 30), mallopt(_TRIM_THRESHOLD, (1 << 31) - 1)])
 
 
+def give_back_memory() -> None:
+    """Return what was freed and kept to the system: pieces too scattered to be of use again pile up."""
+    if platform.libc_ver()[0] == "glibc":
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def keep_few_kernels(count: int = 128) -> None:
+    """Have oneDNN, and torch's own layer over it, keep so many kernels of products, unless they are told otherwise.
+
+    Each shape of a product has a kernel of its own, of most of a megabyte, and 1,024 are kept by default. Batches of
+    texts come in ever new shapes: some 50 in an update, and few of them again in the next. What stands here is read
+    before the first product of a process, so it comes too late for one that has computed before.
+    """
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        os.environ.setdefault(name, str(count))
+
+
 def _number(folder: Path, *names: str) -> int | None:
     for name in names:
         if (text := _read(folder / name).strip()).isdigit():

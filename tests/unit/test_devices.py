@@ -322,6 +322,44 @@ def test_torch_is_imported_late():
     subprocess.run(command, check=True)
 
 
+@pytest.mark.skipif(not hasattr(torch.ops.mkldnn, "_linear_pointwise"), reason="torch without oneDNN")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_few_kernels_take_little_memory():
+    code = (
+        "import sys, torch\n"
+        "from pathlib import Path\n"
+        "from dragoman.devices import keep_few_kernels\n"
+        "if sys.argv[1] == 'few': keep_few_kernels(16)\n"
+        "weight = torch.ones(512, 128)\n"
+        "def product(rows): torch.ops.mkldnn._linear_pointwise(torch.ones(rows, 128), weight, None, 'none', [], '')\n"
+        "def pages(): return int(Path('/proc/self/statm').read_text().split()[1])\n"
+        "product(100); before = pages()\n"
+        "for rows in range(101, 401): product(rows)\n"
+        "print((pages() - before) * 4096 >> 20)"
+    )
+    few, many = (
+        int(subprocess.run([sys.executable, "-c", code, each], capture_output=True, check=True).stdout)
+        for each in ("few", "many")
+    )
+    assert few < many / 2
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries keep nothing")
+def test_freed_memory_can_be_given_back():
+    code = (
+        "import torch\n"
+        "from pathlib import Path\n"
+        "from dragoman.devices import give_back_memory, keep_freed_memory\n"
+        "def pages(): return int(Path('/proc/self/statm').read_text().split()[1])\n"
+        "keep_freed_memory()\n"
+        "held = [torch.ones(1 << 16) for _ in range(1000)]\n"
+        "del held[:-1]\n"  # one at the end keeps the rest from being the heap's top
+        "before = pages(); give_back_memory(); print((before - pages()) * 4096 >> 20)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert int(run.stdout) > 200
+
+
 def test_freed_memory_is_kept_where_the_c_library_can():
     code = (
         "import ctypes, resource, torch\n"

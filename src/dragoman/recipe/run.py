@@ -19,7 +19,7 @@ from dragoman.bundle import BEST, Bundle, Description, Facts
 from dragoman.data.corpus import Features
 from dragoman.data.preparation import identity as files_identity
 from dragoman.decoding.beam import BeamSettings
-from dragoman.devices import choose, cores, keep_freed_memory, seed_everything, set_threads
+from dragoman.devices import choose, cores, keep_few_kernels, keep_freed_memory, seed_everything, set_threads
 from dragoman.files import disk_errors, locked, whole, write_atomically
 from dragoman.recipe.aligning import settle_alignment
 from dragoman.recipe.board import on_board
@@ -110,6 +110,7 @@ def _events(
 ) -> Iterator[Event]:
     set_threads(recipe.training.threads or max(1, cores() // ranks.local_count))
     keep_freed_memory()
+    keep_few_kernels()
     with ranks.in_turn():
         prepared = prepare_data(recipe, folder)
     ranks.must_agree(prepared.train.facts.fingerprint, place=str(folder))

@@ -20,7 +20,7 @@ import msgspec
 import torch
 
 from dragoman.bundle import load_weights, weights
-from dragoman.devices import Precision, autocast, random_state, restore_random_state
+from dragoman.devices import Precision, autocast, give_back_memory, random_state, restore_random_state
 from dragoman.errors import FileError, Interrupted, ModelError
 from dragoman.training import checkpoint
 from dragoman.training.checkpoint import Interval, RunState
@@ -292,6 +292,7 @@ class _Run:
         last = step >= limits.steps
         if step % limits.log_every == 0 or last:
             yield self._told(self._progress())
+            give_back_memory()
         if step % limits.validate_every == 0 or last:
             self._parts.average.snapshot()
             if self._parts.validate is not None:
