@@ -26,6 +26,7 @@ from dragoman.files import MANIFEST, disk_errors, replacing_folder, sha256, veri
 from dragoman.measures.short_list import ShortList
 from dragoman.models.adapters import plain_weights
 from dragoman.models.build import ModelSettings, build
+from dragoman.models.initialization import Blank
 from dragoman.text import build as text
 from dragoman.text.build import Tokenizers
 
@@ -201,7 +202,8 @@ def load(folder: Path) -> Bundle:
     verify(place)
     description = describe(folder)
     _check_shapes(place / WEIGHTS, description)
-    model = build_model(description)
+    with Blank():
+        model = build_model(description)
     load_weights(model, load_file(place / WEIGHTS))
     model.eval()
     return Bundle(description, model, load_tokenizers(folder), _short_list(place, description))
@@ -284,7 +286,7 @@ def _check_shapes(path: Path, description: Description) -> None:
             remedy="Use another copy of the model.",
         )
     try:
-        with torch.device("meta"):
+        with torch.device("meta"), Blank():
             expected = {name: tuple(value.shape) for name, value in weights(build_model(description)).items()}
     except (RuntimeError, OverflowError, MemoryError) as error:
         raise FileError(

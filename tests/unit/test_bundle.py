@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import shutil
 import stat
+import subprocess
+import sys
 
 import msgspec
 import pytest
@@ -83,6 +85,22 @@ def test_what_is_loaded_equals_what_was_saved(make_bundle, tmp_path, name):
     made.model.eval()
     hidden = [m.hidden(source, ids, torch.tensor([3])) for m in (made.model, found.model)]
     assert torch.equal(hidden[0].vectors_ND, hidden[1].vectors_ND)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_to_load_a_model_draws_nothing_and_needs_no_compiler(make_bundle, tmp_path, name):
+    bundles.save(make_bundle(MODELS[name]), tmp_path / "model")
+    before = torch.get_rng_state()
+    bundles.load(tmp_path / "model")
+    assert torch.equal(torch.get_rng_state(), before)
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from dragoman import bundle\n"
+        "bundle.load(Path(sys.argv[1]))\n"
+        "assert 'torch._dynamo' not in sys.modules"  # which takes as long to import as torch
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path / "model"], check=True)
 
 
 def test_two_vocabularies_stay_two(make_bundle, tmp_path):

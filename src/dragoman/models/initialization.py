@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, assert_never
+from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from dragoman.models.attention import CrossAttention, SelfAttention
 from dragoman.models.embedding import Output, TokenEmbedding
@@ -13,9 +14,9 @@ from dragoman.models.positions import Learned, Relative
 from dragoman.settings import Meta, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-__all__ = ["InitialSettings", "NormalInitial", "T5Initial", "XavierInitial", "initialize"]
+__all__ = ["Blank", "InitialSettings", "NormalInitial", "T5Initial", "XavierInitial", "initialize"]
 
 
 class XavierInitial(Settings, frozen=True, kw_only=True, tag_field="kind", tag="xavier"):
@@ -37,6 +38,25 @@ class T5Initial(Settings, frozen=True, kw_only=True, tag_field="kind", tag="t5")
 
 
 InitialSettings = XavierInitial | NormalInitial | T5Initial
+
+
+class Blank(TorchFunctionMode):
+    """Where models are made whose weights are read from a file: nothing is drawn by chance, all such weights are zero.
+
+    To draw takes longer than to read, and on the device `meta`, where there is nothing to draw, torch would import
+    its compiler for it, which takes a second.
+    """
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if getattr(func, "__name__", "") in _DRAWS:
+            with torch.no_grad():
+                return (args[0] if args else (kwargs or {})["tensor"]).zero_()
+        return func(*args, **(kwargs or {}))
+
+
+_DRAWS = frozenset({"normal_", "uniform_", "trunc_normal_", "xavier_uniform_", "kaiming_uniform_"})
 
 
 def initialize(model: nn.Module, how: InitialSettings) -> None:
