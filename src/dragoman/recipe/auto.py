@@ -17,12 +17,13 @@ import msgspec
 from dragoman.data.corpus import build
 from dragoman.data.preparation import StoreSettings
 from dragoman.data.stats import Sentences, measure
-from dragoman.devices import accelerators, cores, memory
+from dragoman.devices import accelerators, cores, memory, processor
 from dragoman.models.dropout import DropoutSettings
 from dragoman.models.presets import base, big, gru_tiny, small, tiny
 from dragoman.models.recurrence import RecurrentDropoutSettings
 from dragoman.models.recurrent_lm import RecurrentLMSettings
 from dragoman.models.rnn import RecurrentSettings
+from dragoman.models.transformer import TransformerSettings
 from dragoman.models.transformer_lm import TransformerLMSettings
 from dragoman.recipe.cutting import cutting_of, texts_of
 from dragoman.recipe.held_out import hold_out
@@ -31,7 +32,7 @@ from dragoman.text.build import TextSettings
 from dragoman.training.average import Recent
 from dragoman.training.build import TrainingSettings
 from dragoman.training.objectives.cross_entropy import CrossEntropy
-from dragoman.training.optimizer import AdamW
+from dragoman.training.optimizer import AdamW, Muon, has_muon
 from dragoman.training.schedule import InverseSquareRoot, Linear
 from dragoman.training.validation import EvaluationSettings
 
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
     from dragoman.bundle import Description
     from dragoman.data.corpus import DataSettings
     from dragoman.data.stats import PartStats
+    from dragoman.devices import Precision
     from dragoman.models.build import ModelSettings
-    from dragoman.models.transformer import TransformerSettings
     from dragoman.recipe.cutting import Cutting
 
 _SHORT, _LONG = 64, 512
@@ -55,6 +56,7 @@ _FEW_TO_JUDGE = 500
 _MOST_DECODED = 1_000
 _MOST_PASSES_MORE = 20.0
 """Passes over the data where training goes on from a model."""
+_MUON_SIZE, _MUON_RATE = 128, 1e-2
 _COPIES_OF_WEIGHTS = 4
 """The weights, their gradients and the optimizer's two means."""
 
@@ -67,6 +69,8 @@ class Machine:
     cores: int
     memory: int
     """Bytes that a model may live in: the GPU's, or those of the machine."""
+    bfloat16: bool = False
+    """Whether it multiplies quicker in bfloat16 than in float32."""
 
     @property
     def has_gpu(self) -> bool:
@@ -138,7 +142,7 @@ def machine() -> Machine:
     for each in accelerators():
         kind: Literal["cuda", "mps"] = "cuda" if each.kind == "cuda" else "mps"
         return Machine(kind, cores(), each.memory or memory().total)
-    return Machine("cpu", cores(), memory().total)
+    return Machine("cpu", cores(), memory().total, bfloat16="bf16" in processor().features)
 
 
 def choose(
@@ -294,6 +298,7 @@ def _training(
         checkpoint_every=every,
         patience=_PATIENCE,
         log_every=max(5, min(50, every // 5)),
+        precision=_precision(model, machine, because),
         **(_lower_rate(warmup, wishes, because) if model is None else _rate(model, warmup, because)),
     )
 
@@ -338,10 +343,23 @@ def _rate(model: ModelSettings, warmup: int, because: _Reasons) -> dict[str, Any
         case RecurrentSettings() | RecurrentLMSettings():
             because(key, "recurrent layers bear this rate, which falls to nothing at the end of the run")
             return {"optimizer": AdamW(rate=2e-3), "schedule": Linear(warmup=warmup)}
+        case TransformerSettings(size=size) if size <= _MUON_SIZE and has_muon():
+            because("training.optimizer", "Muon learns more from each update than AdamW; tried for models of this size")
+            because("training.optimizer.rate", "for matrices; tables and vectors follow AdamW at half of it")
+            optimizer = Muon(rate=_MUON_RATE, others=AdamW(rate=_MUON_RATE / 2))
+            return {"optimizer": optimizer, "schedule": Linear(warmup=warmup)}
         case _:
             rate = min(3e-3, float(f"{(model.size * warmup) ** -0.5:.2g}"))
             because(key, "1 / √(size · warm-up), as for the first Transformer, 0.003 at the most")
             return {"optimizer": AdamW(rate=rate), "schedule": InverseSquareRoot(warmup=warmup)}
+
+
+def _precision(model: ModelSettings | None, machine: Machine, because: _Reasons) -> Precision:
+    """The number format of products. Recurrent layers are quick in float32 as they are."""
+    if not machine.bfloat16 or not isinstance(model, TransformerSettings):
+        return "float32"
+    because("training.precision", "this processor has instructions for bfloat16, with which training is quicker")
+    return "bfloat16"
 
 
 def _lower_rate(warmup: int, wishes: Wishes, because: _Reasons) -> dict[str, Any]:

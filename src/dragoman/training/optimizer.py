@@ -106,6 +106,11 @@ class Optimizer:
             part.optimizer.load_state_dict({"state": entries, "param_groups": groups})
 
 
+def has_muon() -> bool:
+    """Whether this torch has Muon, which came with 2.9."""
+    return hasattr(torch.optim, "Muon")
+
+
 def build_optimizer(settings: OptimizerSettings, model: nn.Module) -> Optimizer:
     """The optimizer of a model's trainable parameters."""
     named = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -133,7 +138,7 @@ def _adamw(settings: AdamW, named: Mapping[str, nn.Parameter]) -> _Part:
 
 
 def _muon_and_others(settings: Muon, named: Mapping[str, nn.Parameter], *, tables: set[int]) -> Iterator[_Part]:
-    if not hasattr(torch.optim, "Muon"):
+    if not has_muon():
         raise SettingError(
             f"torch {torch.__version__} has no Muon",
             place="training.optimizer.kind",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import random
 
@@ -30,6 +31,7 @@ from dragoman.text.build import train_tokenizers
 from dragoman.text.characters import CharacterSettings
 from dragoman.text.subword import BpeSettings
 from dragoman.text.symbols import SymbolSettings
+from dragoman.training.optimizer import AdamW, Muon
 from dragoman.training.schedule import InverseSquareRoot, Linear
 
 GIB = 1 << 30
@@ -224,13 +226,30 @@ def test_updates_see_a_small_corpus_more_often(monkeypatch):
 
 
 def test_the_rate_and_its_schedule_suit_the_model(monkeypatch):
-    transformer = of_size(1_000_000, monkeypatch=monkeypatch)
+    transformer = of_size(10_000_000, monkeypatch=monkeypatch)
     assert isinstance(transformer.training.schedule, InverseSquareRoot)
     warmup, size = transformer.training.schedule.warmup, transformer.model.size
     assert transformer.training.optimizer.rate == pytest.approx((warmup * size) ** -0.5, rel=0.05)
     recurrent = of_size(20_000, monkeypatch=monkeypatch)
     assert isinstance(recurrent.training.schedule, Linear)
     assert recurrent.training.optimizer.rate == 2e-3
+
+
+def test_a_tiny_transformer_gets_muon_where_torch_has_it(monkeypatch):
+    training = of_size(1_000_000, monkeypatch=monkeypatch).training
+    assert isinstance(training.optimizer, Muon)
+    assert isinstance(training.schedule, Linear)
+    monkeypatch.delattr(torch.optim, "Muon")
+    assert isinstance(of_size(1_000_000, monkeypatch=monkeypatch).training.optimizer, AdamW)
+
+
+def test_a_transformer_is_trained_in_bfloat16_where_the_processor_has_it(monkeypatch):
+    quick = dataclasses.replace(CPU, bfloat16=True)
+    found = [
+        of_size(tokens, machine=each, monkeypatch=monkeypatch).training.precision
+        for tokens, each in ((1_000_000, quick), (1_000_000, CPU), (20_000, quick))
+    ]
+    assert found == ["bfloat16", "float32", "float32"]
 
 
 def test_every_allowed_example_fits_into_a_batch():
