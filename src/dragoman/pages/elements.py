@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from json import dumps
 from typing import TYPE_CHECKING
@@ -9,6 +10,9 @@ from xml.etree.ElementTree import Element, SubElement, tostring
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+
+_NUMBER = re.compile(r"[-\u2212+]?\d[\d.,]*")
 
 
 def text(name: str, content: str) -> Element:
@@ -34,6 +38,8 @@ def table(
         for number, value in enumerate(row):
             is_name = not columns and number == 0
             cell = SubElement(line, "th" if is_name else "td", {"scope": "row"} if is_name else dict(style))
+            if _NUMBER.fullmatch(value):
+                cell.set("class", "number" if numbers else "value")  # never broken in two
             if foreign:
                 cell.set("dir", "auto")  # in whatever direction its language is written
             cell.text = printable(value)

@@ -24,6 +24,11 @@ def test_a_table_has_names_of_rows_or_of_columns():
     assert columns.all("td") == [{"class": "number", "dir": "auto"}] * 2
 
 
+def test_numbers_are_told_apart_so_that_none_is_broken_in_two():
+    cells = table([("word", "-0.091", "1,024", "3 words", "-")], ("a", "b", "c", "d", "e")).findall("tbody/tr/td")
+    assert [cell.get("class") for cell in cells] == [None, "value", "value", None, None]
+
+
 def test_a_figure_says_in_a_table_what_it_shows():
     found = Page(html(figure("Speed", Element("svg"), [table([("a", "1")])])))
     assert found.text("figcaption") == ["Speed"]
