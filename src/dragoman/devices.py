@@ -97,6 +97,17 @@ def set_threads(count: int | None = None) -> int:
     return chosen
 
 
+def yield_cores() -> None:
+    """Have threads that wait for each other give their core up early, unless the environment says how long they wait.
+
+    Torch's threads meet thousands of times in an update. Where they wait by spinning, as they do for milliseconds by
+    default, and one core also serves another program, each may spin on the core that the other one needs. GNU's OpenMP
+    reads this as torch is imported: call it before.
+    """
+    if "OMP_WAIT_POLICY" not in os.environ:
+        os.environ.setdefault("GOMP_SPINCOUNT", "1000")
+
+
 def _core(root: Path, number: int) -> tuple[str, ...]:
     """A name for the physical core behind a logical one; hyper-threads share it."""
     topology = root / "sys/devices/system/cpu" / f"cpu{number}" / "topology"

@@ -313,6 +313,31 @@ def test_determinism_holds_inside_the_block_only():
     assert torch.are_deterministic_algorithms_enabled() == before
 
 
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [({}, "1000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+)
+def test_waiting_threads_give_up_their_core_unless_told_otherwise(given, count, monkeypatch):
+    for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    devices.yield_cores()
+    assert os.environ.pop("GOMP_SPINCOUNT", None) == count
+
+
+def test_the_program_sets_how_threads_wait_before_torch_is_there():
+    code = (
+        "import os, sys\n"
+        "from dragoman.cli import main\n"
+        "def found(*_): print(os.environ.get('GOMP_SPINCOUNT'), 'torch' in sys.modules); return 0\n"
+        "main._run = found\n"
+        "main.main([])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1000", "False"]
+
+
 def test_torch_is_imported_late():
     command = [
         sys.executable,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dragoman.cli import console
+from dragoman.devices import yield_cores
 from dragoman.errors import FAULT, MISTAKE, DragomanError
 
 if TYPE_CHECKING:
@@ -93,6 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the program and end the process with the documented exit code."""
     if _COMPLETION in os.environ:  # a shell asks what may follow
         program.main(prog_name="dragoman")
+    yield_cores()
     try:
         code = _run(arguments)
         sys.stdout.flush()
