@@ -76,6 +76,14 @@ def test_what_is_shown():
     assert any("spelled in bytes" in line for line in view(found).lines)
 
 
+def test_a_word_that_comes_twice_is_explained_once():
+    found = view(tokens(tokenizers(SUBWORDS).source, "a cat, a cat"))
+    names = [each.get("aria-label") for section in found.sections for each in section.iter()]
+    regions = [name for name in names if name]
+    assert regions
+    assert len(regions) == len(set(regions))
+
+
 def test_the_verb(tmp_path):
     bundles.save(bundle(), tmp_path / "model")
     (tmp_path / "corpus").write_text("the cat\nthe hat\n", encoding="utf-8")

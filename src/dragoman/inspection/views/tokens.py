@@ -25,7 +25,7 @@ def view(found: Tokens) -> View:
         text("p", f"A tokenizer of kind {found.kind} with {found.vocabulary:,} pieces. Frames are pieces:"),
         _frames(found),
     ]
-    for word in found.words:
+    for word in dict.fromkeys(found.words):  # one that comes again is cut alike
         sections.append(text("h2", word.word or word.pieces[0]))
         sections.append(text("p", f"{' | '.join(word.pieces)}: {word.why}."))
         if word.applied:
@@ -66,7 +66,7 @@ def _applied(word: WordCut) -> Element:
 
 def _lines(found: Tokens) -> Iterator[str]:
     yield " ".join(piece for word in found.words for piece in word.pieces)
-    for word in found.words:
+    for word in dict.fromkeys(found.words):
         yield ""
         yield f"{word.word}: {word.why}"
         for each in word.applied:
